@@ -125,7 +125,13 @@ const RANKS: &[(&str, &[&[&str]])] = &[
     ),
     (
         "crates/mcp/src",
-        &[&["clean"], &["content", "definition"], &["names"], &["client", "server"], &["lib"]],
+        &[
+            &["clean", "message_limit"],
+            &["content", "definition"],
+            &["names"],
+            &["client", "server"],
+            &["lib"],
+        ],
     ),
     (
         "crates/otel/src",

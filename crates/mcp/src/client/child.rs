@@ -1,6 +1,8 @@
 //! Servers that are child processes.
 
 use super::endpoint::Program;
+use super::wire::MAX_MESSAGE_BYTES;
+use crate::message_limit::FilteredLines;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleClient;
@@ -22,9 +24,6 @@ const INHERITED: &[&str] = if cfg!(windows) {
     &["HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "USER"]
 };
 
-/// Longest message of a server. A longer line is skipped, and its call gets no answer.
-const MAX_LINE: usize = 16 * 1024 * 1024;
-
 /// Time for a server to end after its input was closed.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -43,7 +42,8 @@ pub(super) type StderrTail = Arc<Mutex<Vec<u8>>>;
 pub(super) struct ChildTransport {
     child: Box<dyn ChildWrapper>,
     has_ended: bool,
-    messages: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
+    /// Gives no answer to a call whose answer is too large.
+    messages: AsyncRwTransport<RoleClient, FilteredLines<ChildStdout>, ChildStdin>,
     stderr: Option<ChildStderr>,
     tail: StderrTail,
 }
@@ -61,7 +61,8 @@ impl ChildTransport {
         let (Some(stdout), Some(stdin), stderr) = pipes else {
             return Err(Error::other("the child process has no pipes"));
         };
-        let messages = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_LINE);
+        let lines = FilteredLines::new(stdout, MAX_MESSAGE_BYTES);
+        let messages = AsyncRwTransport::new_client(lines, stdin).with_max_line_length(usize::MAX);
         Ok(Self { child, has_ended: false, messages, stderr, tail: StderrTail::default() })
     }
 

@@ -4,23 +4,18 @@
 use super::auth::Session;
 use super::endpoint::HttpEndpoint;
 use super::http_client;
+use super::http_exchange::{self, Events, Failure, Headers, Target};
 use super::remote_server::RemoteServer;
 use super::session_stream::SessionStream;
 use ai_services_core::{Error, Result};
-use futures_util::stream::BoxStream;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, RequestId};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{
-    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
-    StreamableHttpPostResponse, StreamableHttpResponseLimits,
+    StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
 };
-use sse_stream::Sse;
-use std::collections::HashMap;
 use std::sync::Arc;
-
-/// HTTP headers.
-pub(super) type Headers = HashMap<HeaderName, HeaderValue>;
 
 /// The headers of one call, in the extensions of its request.
 #[derive(Clone, Debug)]
@@ -34,9 +29,6 @@ pub(super) struct HttpClient {
     #[cfg(feature = "auth")]
     session: Option<Arc<Session>>,
 }
-
-type Failure = StreamableHttpError<reqwest::Error>;
-type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 /// Creates the transport to a server.
 ///
@@ -73,14 +65,19 @@ pub(super) fn transport(
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
+/// The headers that belong to the transport.
+const RESERVED: &[&str] =
+    &["accept", "content-type", "last-event-id", "mcp-protocol-version", "mcp-session-id"];
+
 /// Parses headers. Their values are marked as sensitive.
 ///
 /// # Errors
 ///
-/// Fails if a name or a value is invalid.
+/// Fails if a name or a value is invalid, or if the header belongs to the transport.
 pub(super) fn headers(headers: &[(String, String)]) -> Result<Headers> {
     let parse = |(name, value): &(String, String)| {
         let name = HeaderName::try_from(name.as_str()).ok()?;
+        let name = Some(name).filter(|name| !RESERVED.contains(&name.as_str()))?;
         let mut value = HeaderValue::try_from(value.as_str()).ok()?;
         value.set_sensitive(true);
         Some((name, value))
@@ -90,13 +87,12 @@ pub(super) fn headers(headers: &[(String, String)]) -> Result<Headers> {
 }
 
 /// Adds the headers of the call that a message belongs to.
-fn with_call_headers(message: &ClientJsonRpcMessage, mut headers: Headers) -> Headers {
+fn add_call_headers(message: &ClientJsonRpcMessage, headers: &mut Headers) {
     if let JsonRpcMessage::Request(request) = message
         && let Some(RequestHeaders(own)) = request.request.extensions().get::<RequestHeaders>()
     {
         headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
-    headers
 }
 
 /// Gives an error without an id to the request that it answers. Without an id, the request would wait for its time limit.
@@ -153,44 +149,29 @@ impl HttpClient {
     }
 
     /// Sends a message with the headers of its call and a token.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the arguments of the trait's method that it serves"
-    )]
     async fn send(
         &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session_id: Option<Arc<str>>,
-        custom_headers: Headers,
-        limits: StreamableHttpResponseLimits,
+        mut target: Target,
+        message: &ClientJsonRpcMessage,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        let headers = with_call_headers(&message, custom_headers);
-        if headers.contains_key(&AUTHORIZATION) {
+        add_call_headers(message, &mut target.headers);
+        if target.headers.contains_key(&AUTHORIZATION) {
             // Credentials of a call replace the token.
-            return self
-                .client
-                .post_message_with_response_limits(uri, message, session_id, None, headers, limits)
-                .await;
+            return http_exchange::post(&self.client, target, message).await;
         }
         #[cfg(feature = "auth")]
-        if let Some(session) = self.renewable_session(&message) {
+        if let Some(session) = self.renewable_session(message) {
             let send = |token| {
-                let (uri, message) = (Arc::clone(&uri), message.clone());
-                let (session_id, headers) = (session_id.clone(), headers.clone());
-                self.client.post_message_with_response_limits(
-                    uri, message, session_id, token, headers, limits,
-                )
+                http_exchange::post(&self.client, Target { token, ..target.clone() }, message)
             };
             return session.authorized(send).await;
         }
-        let token = self.token().await;
-        self.client
-            .post_message_with_response_limits(uri, message, session_id, token, headers, limits)
-            .await
+        target.token = self.token().await;
+        http_exchange::post(&self.client, target, message).await
     }
 }
 
+/// The methods with other limits of the trait have these as their defaults.
 impl StreamableHttpClient for HttpClient {
     type Error = reqwest::Error;
 
@@ -199,36 +180,15 @@ impl StreamableHttpClient for HttpClient {
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
         session_id: Option<Arc<str>>,
-        auth_header: Option<String>,
-        custom_headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
-        let limits = StreamableHttpResponseLimits::default();
-        self.post_message_with_response_limits(
-            uri,
-            message,
-            session_id,
-            auth_header,
-            custom_headers,
-            limits,
-        )
-        .await
-    }
-
-    async fn post_message_with_response_limits(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session_id: Option<Arc<str>>,
         _: Option<String>,
-        custom_headers: Headers,
-        limits: StreamableHttpResponseLimits,
+        headers: Headers,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let request = match &message {
             JsonRpcMessage::Request(request) => Some(request.id.clone()),
             _ => None,
         };
         let has_session = session_id.is_some();
-        let response = self.send(uri, message, session_id, custom_headers, limits).await;
+        let response = self.send(Target { uri, session_id, token: None, headers }, &message).await;
         let response = response.and_then(|response| correlated(response, request, has_session));
         if matches!(response, Err(StreamableHttpError::SessionExpired)) {
             self.session_stream.set_lost();
@@ -243,10 +203,11 @@ impl StreamableHttpClient for HttpClient {
         uri: Arc<str>,
         session_id: Arc<str>,
         _: Option<String>,
-        custom_headers: Headers,
+        headers: Headers,
     ) -> Result<(), Failure> {
         let token = self.token().await;
-        self.client.delete_session(uri, session_id, token, custom_headers).await
+        let target = Target { uri, session_id: Some(session_id), token, headers };
+        http_exchange::delete(&self.client, target).await
     }
 
     async fn get_stream(
@@ -255,40 +216,12 @@ impl StreamableHttpClient for HttpClient {
         session_id: Option<Arc<str>>,
         last_event_id: Option<String>,
         _: Option<String>,
-        custom_headers: Headers,
-    ) -> Result<Events, Failure> {
-        let limit = StreamableHttpResponseLimits::default().max_sse_event_size;
-        self.get_stream_with_max_sse_event_size(
-            uri,
-            session_id,
-            last_event_id,
-            None,
-            custom_headers,
-            limit,
-        )
-        .await
-    }
-
-    async fn get_stream_with_max_sse_event_size(
-        &self,
-        uri: Arc<str>,
-        session_id: Option<Arc<str>>,
-        last_event_id: Option<String>,
-        _: Option<String>,
-        custom_headers: Headers,
-        max_sse_event_size: usize,
+        headers: Headers,
     ) -> Result<Events, Failure> {
         let token = self.token().await;
         let is_resumed = session_id.is_some() && last_event_id.is_some();
-        let stream = self.client.get_stream_with_max_sse_event_size(
-            uri,
-            session_id,
-            last_event_id,
-            token,
-            custom_headers,
-            max_sse_event_size,
-        );
-        let stream = stream.await;
+        let target = Target { uri, session_id, token, headers };
+        let stream = http_exchange::get(&self.client, target, last_event_id).await;
         self.session_stream.set_answered();
         match stream {
             Err(StreamableHttpError::Client(error)) if is_resumed && refuses_session(&error) => {

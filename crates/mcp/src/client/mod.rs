@@ -14,6 +14,7 @@ mod failure;
 mod handler;
 mod http;
 mod http_client;
+mod http_exchange;
 mod link;
 mod listing;
 mod pattern;

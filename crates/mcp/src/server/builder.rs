@@ -197,7 +197,8 @@ impl McpServerBuilder {
 
     /// Sets the largest size of one request, in bytes. Default: 4 MiB.
     ///
-    /// A larger HTTP request is answered with status 413. A larger line of stdio is skipped, without an answer.
+    /// A larger HTTP request is answered with status 413. A larger line of stdio is skipped, without an answer. The same
+    /// applies to a request with more than 250,000 [structural characters](crate#limits).
     pub fn max_request_bytes(mut self, bytes: usize) -> Self {
         self.max_request_bytes = bytes;
         self

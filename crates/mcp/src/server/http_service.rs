@@ -3,7 +3,8 @@
 use super::handler::Handler;
 use super::principal::Authentication;
 use super::sessions::{CALLER, Sessions};
-use bytes::Bytes;
+use crate::message_limit::MessageSize;
+use bytes::{Buf, Bytes};
 use futures_util::future::{BoxFuture, FutureExt};
 use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
@@ -14,7 +15,10 @@ use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+const TOO_LARGE: &str = "Payload Too Large: more than 250000 structural characters of JSON";
 
 /// The HTTP endpoint of an [`McpServer`](super::McpServer): streamable HTTP, for sessions and for the stateless
 /// revision.
@@ -47,13 +51,20 @@ impl McpHttpService {
         let (mut parts, body) = request.into_parts();
         let mut caller = None;
         if let Some(authentication) = &self.authentication {
-            let Some(principal) = authentication.principal(&parts) else { return unauthorized() };
+            let Some(principal) = authentication.principal(&parts) else {
+                return refused(StatusCode::UNAUTHORIZED, "Unauthorized");
+            };
             caller = Some(principal.memory_id().clone());
             parts.extensions.insert(principal);
         }
         let closes_session = parts.method == Method::DELETE;
+        let body = MessageBody::new(body);
+        let too_large = Arc::clone(&body.too_large);
         let handling = self.inner.handle(Request::from_parts(parts, body));
         let mut response = CALLER.scope(caller, Box::pin(handling)).await.map(McpHttpBody);
+        if too_large.load(Ordering::Relaxed) {
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+        }
         // The session is closed already, and the official Python client takes 202 for a failure.
         if closes_session && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
@@ -62,9 +73,9 @@ impl McpHttpService {
     }
 }
 
-fn unauthorized() -> Response<McpHttpBody> {
-    let mut response = Response::new(McpHttpBody(Full::from("Unauthorized").boxed()));
-    *response.status_mut() = StatusCode::UNAUTHORIZED;
+fn refused(status: StatusCode, reason: &'static str) -> Response<McpHttpBody> {
+    let mut response = Response::new(McpHttpBody(Full::from(reason).boxed()));
+    *response.status_mut() = status;
     response
 }
 
@@ -116,5 +127,53 @@ impl Body for McpHttpBody {
 
     fn size_hint(&self) -> SizeHint {
         self.0.size_hint()
+    }
+}
+
+/// The body of a request, which fails if it has too many values to be parsed.
+struct MessageBody<B> {
+    body: Pin<Box<B>>,
+    size: MessageSize,
+    too_large: Arc<AtomicBool>,
+}
+
+impl<B> MessageBody<B> {
+    fn new(body: B) -> Self {
+        // The transport limits the bytes.
+        let size = MessageSize::new(usize::MAX);
+        Self { body: Box::pin(body), size, too_large: Arc::default() }
+    }
+}
+
+impl<B: Body> Body for MessageBody<B>
+where
+    B::Error: fmt::Display,
+{
+    type Data = Bytes;
+    type Error = String;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, String>>> {
+        let Some(frame) = ready!(self.body.as_mut().poll_frame(context)) else {
+            return Poll::Ready(None);
+        };
+        let frame = frame.map_err(|error| error.to_string())?;
+        let frame = frame.map_data(|mut data| data.copy_to_bytes(data.remaining()));
+        let fits = |bytes: &Bytes| self.size.add(bytes);
+        if !frame.data_ref().is_none_or(fits) {
+            self.too_large.store(true, Ordering::Relaxed);
+            return Poll::Ready(Some(Err(TOO_LARGE.to_owned())));
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

@@ -22,6 +22,7 @@ pub use mcp_call::McpCall;
 pub use principal::McpPrincipal;
 pub use resource::McpResource;
 
+use crate::message_limit::FilteredLines;
 use ai_services_core::{Error, ErrorKind, Result};
 use handler::Handler;
 use principal::Authentication;
@@ -171,8 +172,9 @@ impl McpServer {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let transport = AsyncRwTransport::new_server(reader, writer)
-            .with_max_line_length(self.http.max_request_body_bytes);
+        let lines = FilteredLines::new(reader, self.http.max_request_body_bytes);
+        let transport =
+            AsyncRwTransport::new_server(lines, writer).with_max_line_length(usize::MAX);
         let connection = |message: String| Error::new(ErrorKind::Connection, message);
         let running = match Box::pin(serve_server(self.handler, transport)).await {
             Ok(running) => running,

@@ -157,6 +157,33 @@ fn bodies_of_a_gibibyte_are_unknown() {
 }
 
 #[test]
+fn handshake_and_list_of_seven_million_values_are_errors() {
+    alone(|| {
+        for method in [Method::Handshake, Method::List] {
+            against(Behavior::ManyValues(method), BOTH, ERAS, LIMIT * 2, async |remote| {
+                let error = rejected(remote.connect_timeout(LIMIT)).await;
+                assert!(
+                    matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection),
+                    "{error}"
+                );
+            });
+        }
+    });
+}
+
+#[test]
+fn answers_of_seven_million_values_are_unknown() {
+    alone(|| {
+        against(Behavior::ManyValues(Method::Call), BOTH, ERAS, PROMPT, async |remote| {
+            called(remote.call_timeout(LIMIT)).await.is_unknown("");
+        });
+        against(Behavior::BodyOfManyValues, &[Transport::Http], ERAS, LIMIT, async |remote| {
+            called(remote).await.is_unknown("more than 250000 structural characters");
+        });
+    });
+}
+
+#[test]
 fn ten_thousand_pages_are_an_error() {
     alone(|| {
         against(Behavior::ManyPages, BOTH, ERAS, PROMPT, async |remote| {

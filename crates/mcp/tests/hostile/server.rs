@@ -34,6 +34,10 @@ pub(crate) enum Behavior {
     HugeBody,
     /// Answers a call with an HTTP error and 1 GiB of text. Only by HTTP.
     HugeError,
+    /// Answers this method with 14 MiB of numbers that have one digit.
+    ManyValues(Method),
+    /// The same for a call, in a body that is not a stream. Only by HTTP.
+    BodyOfManyValues,
     /// Lists 10,000 pages.
     ManyPages,
     /// Repeats a cursor.
@@ -170,7 +174,7 @@ fn serve_request(behavior: Behavior, mut stream: TcpStream) -> std::io::Result<(
     let (status, kind) = match (behavior, message["params"]["name"] == "bad") {
         _ if !is_post => ("405 Method Not Allowed", no_body),
         _ if message.get("id").is_none() => ("202 Accepted", no_body),
-        (Behavior::HugeBody, true) => ("200 OK", "application/json"),
+        (Behavior::HugeBody | Behavior::BodyOfManyValues, true) => ("200 OK", "application/json"),
         (Behavior::HugeError, true) => ("400 Bad Request", "text/plain"),
         _ => ("200 OK", "text/event-stream"),
     };
@@ -179,7 +183,9 @@ fn serve_request(behavior: Behavior, mut stream: TcpStream) -> std::io::Result<(
     if kind == no_body {
         return Ok(());
     }
-    let mut out = Out { stream: &stream, before: "data: ", after: "\n\n" };
+    let is_stream = kind == "text/event-stream";
+    let (before, after) = if is_stream { ("data: ", "\n\n") } else { ("", "") };
+    let mut out = Out { stream: &stream, before, after };
     if answer(behavior, &message, &mut out)? == Answer::None {
         // The connection stays open until the client closes it.
         reader.read_to_end(&mut Vec::new())?;
@@ -239,6 +245,14 @@ fn answer(
             &format!("{before}{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":\""),
             &format!("\"}}{after}"),
         )?;
+        return Ok(Answer::Sent);
+    }
+    if behavior == Behavior::ManyValues(method)
+        || (behavior == Behavior::BodyOfManyValues && method == Method::Call)
+    {
+        let zeros = format!("[0{}]", ",0".repeat(7 << 20));
+        let result = result(message, json!({"content": [], "structuredContent": {"a": "ZEROS"}}));
+        out.send(&result.to_string().replace("\"ZEROS\"", &zeros))?;
         return Ok(Answer::Sent);
     }
     match method {

@@ -75,6 +75,17 @@ async fn unknown_methods_and_wrong_parameters_are_errors() {
 }
 
 #[tokio::test]
+async fn line_with_too_many_values_is_skipped() {
+    let server = McpServer::builder("test", "1").tools(echo::tool()).build().unwrap();
+    connected(server, |mut client| async move {
+        let many = vec![0; 260_000];
+        client.send(&stateless_call(1, "echo", json!({ "text": "hi", "values": many }))).await;
+        assert_eq!(client.ask(&echo_call(2)).await["id"], 2);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn duplicate_ids_do_not_stop_other_calls() {
     connected(server(), |mut client| async move {
         for _ in 0..3 {

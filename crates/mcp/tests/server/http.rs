@@ -116,6 +116,16 @@ async fn body_is_bounded() {
 }
 
 #[tokio::test]
+async fn values_of_a_body_are_limited() {
+    let client = client(builder());
+    let mut many = greeting();
+    many["params"]["arguments"]["values"] = vec![0; 260_000].into();
+    assert_eq!(client.stateless(&many).await.status, StatusCode::PAYLOAD_TOO_LARGE);
+    many["params"]["arguments"]["values"] = ",".repeat(260_000).into();
+    assert_eq!(client.stateless(&many).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn unusual_requests_get_a_status() {
     let client = client(builder());
     let body = greeting().to_string();
