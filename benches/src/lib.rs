@@ -23,7 +23,9 @@
 pub mod by_hand;
 pub mod exchange;
 pub mod random;
+#[cfg(feature = "databases")]
 pub mod rewrite;
+#[cfg(feature = "databases")]
 pub mod rows;
 pub mod server;
 pub mod streaming;
