@@ -63,7 +63,10 @@ impl ServerTools {
             WhenDown::Fail => Pause::Wait,
             WhenDown::Skip => Pause::Fail,
         };
-        let connection = self.source.link.connection(pause).await?;
+        self.source.link.read(pause, |connection| self.catalog_of(connection)).await
+    }
+
+    async fn catalog_of(&self, connection: Arc<Connection>) -> Result<Arc<Catalog>> {
         let has_changed = connection.take_tools_changed();
         if let Some(catalog) = self.last_catalog()
             && !has_changed

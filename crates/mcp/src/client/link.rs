@@ -75,6 +75,23 @@ impl Link {
         outcome.map_err(ConnectFailure::into_error)
     }
 
+    /// Sends requests that change nothing. They are sent again on another connection if theirs broke.
+    pub(super) async fn read<T, F>(
+        &self,
+        pause: Pause,
+        send: impl Fn(Arc<Connection>) -> F,
+    ) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let connection = self.connection(pause).await?;
+        let answer = send(Arc::clone(&connection)).await;
+        if answer.is_err() && !connection.is_open() {
+            return send(self.connection(pause).await?).await;
+        }
+        answer
+    }
+
     /// Returns the connection if it is open.
     pub(super) fn open_connection(&self) -> Option<Arc<Connection>> {
         let mut state = self.state();

@@ -188,8 +188,8 @@ fn file_error(path: &Path, action: &str) -> Error {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use proptest::test_runner::Config;
-    use serde_json::{Map, Value, json};
+    use proptest::test_runner::{Config, RngAlgorithm, TestRng};
+    use serde_json::{Value, json};
 
     /// Returns the tools of a server.
     fn tools(definitions: &[Value]) -> Vec<Tool> {
@@ -215,52 +215,96 @@ mod tests {
         })
     }
 
-    /// Returns the number of leaves: texts, numbers and booleans.
-    fn leaves(value: &Value) -> usize {
-        match value {
-            Value::Object(map) => map.values().map(leaves).sum(),
-            Value::Array(items) => items.iter().map(leaves).sum(),
-            _ => 1,
-        }
+    /// One difference between two definitions, at a JSON pointer.
+    #[derive(Clone, Debug)]
+    enum Edit {
+        Change(String),
+        Rename(String),
+        Remove(String),
+        Add(String),
     }
 
-    /// Changes the leaf with this number, and returns the number of leaves that were passed.
-    fn change(value: &mut Value, number: usize, text: &str) -> usize {
-        let mut passed = 0;
-        let children: Vec<&mut Value> = match value {
-            Value::Object(map) => map.values_mut().collect(),
-            Value::Array(items) => items.iter_mut().collect(),
-            leaf => {
-                if number == 0 {
-                    *leaf = match leaf {
-                        Value::String(old) => format!("{old}{text}").into(),
-                        Value::Bool(old) => (!*old).into(),
-                        Value::Number(old) => (old.as_u64().unwrap() + 1).into(),
-                        other => panic!("{other}"),
-                    };
-                }
-                return 1;
+    /// Returns each difference of one field that a server can send.
+    fn edits(value: &Value, at: &str) -> Vec<Edit> {
+        let children: Vec<(String, &Value)> = match value {
+            Value::Object(map) => map.iter().map(|(name, child)| (name.clone(), child)).collect(),
+            Value::Array(items) => {
+                items.iter().enumerate().map(|(index, item)| (index.to_string(), item)).collect()
             }
+            _ => return vec![Edit::Change(at.to_owned())],
         };
-        for child in children {
-            if passed <= number {
-                passed += change(child, number - passed, text);
+        let mut all = Vec::new();
+        // The SDK reads unknown fields only in schemas.
+        let is_schema = at.contains("Schema");
+        if is_schema {
+            all.push(Edit::Add(at.to_owned()));
+        }
+        for (name, child) in children {
+            let at = format!("{at}/{name}");
+            all.extend(edits(child, &at));
+            // Without these, it is no definition.
+            if at != "/name" && at != "/inputSchema" {
+                all.push(Edit::Remove(at.clone()));
+            }
+            if is_schema && value.is_object() {
+                all.push(Edit::Rename(at));
             }
         }
-        passed
+        all
     }
 
-    /// Returns the same JSON with the properties in another order.
-    fn reordered(value: &Value) -> Value {
-        match value {
-            Value::Object(map) => {
-                let entries =
-                    map.iter().rev().map(|(name, value)| (name.clone(), reordered(value)));
-                Value::Object(entries.collect::<Map<_, _>>())
+    fn edited(mut definition: Value, edit: &Edit, text: &str) -> Value {
+        let (Edit::Change(at) | Edit::Rename(at) | Edit::Remove(at) | Edit::Add(at)) = edit;
+        let (parent, name) = at.rsplit_once('/').unwrap();
+        match edit {
+            Edit::Change(at) => {
+                let leaf = definition.pointer_mut(at).unwrap();
+                *leaf = match leaf {
+                    Value::String(old) => format!("{old}{text}").into(),
+                    Value::Bool(old) => (!*old).into(),
+                    Value::Number(old) => (old.as_u64().unwrap() + 1).into(),
+                    other => panic!("{other}"),
+                };
             }
-            Value::Array(items) => items.iter().map(reordered).collect(),
-            leaf => leaf.clone(),
+            Edit::Add(at) => match definition.pointer_mut(at).unwrap() {
+                Value::Object(map) => drop(map.insert(format!("_{text}"), text.into())),
+                Value::Array(items) => items.push(text.into()),
+                other => panic!("{other}"),
+            },
+            Edit::Remove(_) => match definition.pointer_mut(parent).unwrap() {
+                Value::Object(map) => drop(map.remove(name).unwrap()),
+                Value::Array(items) => drop(items.remove(name.parse().unwrap())),
+                other => panic!("{other}"),
+            },
+            Edit::Rename(_) => {
+                let map = definition.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+                let child = map.remove(name).unwrap();
+                map.insert(format!("{name}{text}"), child);
+            }
         }
+        definition
+    }
+
+    /// Writes the same JSON with other spaces, and with the properties in another order.
+    fn rewritten(value: &Value, random: &mut impl FnMut(usize) -> usize) -> String {
+        let (parts, open, close) = match value {
+            Value::Object(map) => {
+                let mut left: Vec<_> = map.iter().collect();
+                let mut parts = Vec::new();
+                while !left.is_empty() {
+                    let (name, child) = left.swap_remove(random(left.len()));
+                    let space = " ".repeat(random(3));
+                    parts.push(format!("{}{space}:{}", json!(name), rewritten(child, random)));
+                }
+                (parts, '{', '}')
+            }
+            Value::Array(items) => {
+                (items.iter().map(|item| rewritten(item, random)).collect(), '[', ']')
+            }
+            leaf => return leaf.to_string(),
+        };
+        let space = ["", " ", "\n", "\t\r\n"][random(4)];
+        format!("{open}{space}{}{space}{close}", parts.join(&format!("{space},{space}")))
     }
 
     fn pinned() -> (tempfile::TempDir, McpPins) {
@@ -274,10 +318,10 @@ mod tests {
     #[test]
     fn each_change_of_a_field_is_rejected() {
         let (_directory, pins) = pinned();
-        let count = leaves(&definition("read"));
-        proptest!(Config::with_cases(1_000), |(number in 0..count, text in "[a-z \\u{200b}]{1,8}")| {
-            let mut changed = definition("read");
-            change(&mut changed, number, &text);
+        let edits = edits(&definition("read"), "");
+        let config = Config::with_cases(1_000);
+        proptest!(config, |(edit in prop::sample::select(edits), text in "[a-z \u{200b}]{1,8}")| {
+            let changed = edited(definition("read"), &edit, &text);
             prop_assert_ne!(&changed, &definition("read"));
             let listed = tools(&[changed, definition("write")]);
             prop_assert!(pins.check("s", &listed, |_| true).is_err());
@@ -285,12 +329,16 @@ mod tests {
     }
 
     #[test]
-    fn order_of_tools_and_properties_does_not_matter() {
+    fn order_and_spaces_do_not_matter() {
         let (_directory, pins) = pinned();
-        let text = serde_json::to_string_pretty(&reordered(&definition("read"))).unwrap();
-        let read: Value = serde_json::from_str(&text).unwrap();
-        let listed = tools(&[definition("write"), read]);
-        assert!(pins.check("s", &listed, |_| true).unwrap().is_empty());
+        proptest!(Config::with_cases(1_000), |(seed: [u8; 32])| {
+            let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+            let mut random = |below: usize| random.random_range(0..below);
+            let mut texts = ["read", "write"].map(|name| rewritten(&definition(name), &mut random));
+            texts.swap(0, random(2));
+            let listed = texts.map(|text| serde_json::from_str(&text).unwrap());
+            prop_assert!(pins.check("s", &listed, |_| true).unwrap().is_empty());
+        });
     }
 
     #[test]

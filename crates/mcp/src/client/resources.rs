@@ -90,9 +90,11 @@ impl Source {
 
     async fn entries<T: super::listing::ListEntry>(&self, action: &str) -> Result<Vec<T>> {
         let server = &self.link.server;
-        let connection = self.link.connection(Pause::Wait).await?;
-        let listing = connection.list::<T>(server.connect_timeout).await;
-        Ok(listing.map_err(|failure| failure.into_error(&server.name, action))?.entries)
+        let list = |connection: Arc<Connection>| async move {
+            let listing = connection.list::<T>(server.connect_timeout).await;
+            listing.map_err(|failure| failure.into_error(&server.name, action))
+        };
+        Ok(self.link.read(Pause::Wait, list).await?.entries)
     }
 
     pub(super) async fn read_resource(&self, uri: &str) -> Result<Vec<Content>> {
@@ -128,9 +130,14 @@ impl Source {
 
     async fn request(&self, request: ClientRequest, action: &str) -> Result<ServerResult> {
         let server = &self.link.server;
-        let connection = self.link.connection(Pause::Wait).await?;
-        let result = connection.request(request, server.call_timeout).await;
-        result.map_err(|failure| failure.into_error(&server.name, action))
+        let send = |connection: Arc<Connection>| {
+            let request = request.clone();
+            async move {
+                let result = connection.request(request, server.call_timeout).await;
+                result.map_err(|failure| failure.into_error(&server.name, action))
+            }
+        };
+        self.link.read(Pause::Wait, send).await
     }
 
     fn unexpected(&self, action: &str) -> Error {

@@ -29,6 +29,8 @@ struct Sessions {
     /// The number of the current session.
     current: u32,
     description: String,
+    /// The time for which the list of tools can be used.
+    ttl_ms: Option<u64>,
     calls: usize,
 }
 
@@ -88,7 +90,10 @@ impl Forgetful {
             Some("tools/list") => {
                 let mut act = tool("act");
                 act["description"] = json!(state.description);
-                json!({"tools": [act]})
+                json!({"tools": [act], "ttlMs": state.ttl_ms})
+            }
+            Some("resources/read") => {
+                json!({"contents": [{"uri": "test://a", "text": "read"}]})
             }
             Some("tools/call") => {
                 state.calls += 1;
@@ -211,4 +216,25 @@ async fn pinned_tool_of_a_replaced_process_is_not_called() {
         }
         assert_eq!(server.received("tools/call").len(), 0);
     }
+}
+
+#[tokio::test]
+async fn list_of_a_forgotten_session_is_requested_again() {
+    let (server, url) = Forgetful::start(StatusCode::NOT_FOUND).await;
+    server.state.lock().unwrap().ttl_ms = Some(1);
+    let tools = McpTools::builder().server(remote(&url)).build().await.unwrap();
+    server.replace("Acts otherwise.");
+    // The shortest time for which a list is used.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    assert_eq!(offered(&tools).await.unwrap(), ["s__act"]);
+    assert_eq!(&*tools.tools()[0].specification().description, "Acts otherwise.");
+}
+
+#[tokio::test]
+async fn resource_of_a_forgotten_session_is_read_again() {
+    let (server, url) = Forgetful::start(StatusCode::NOT_FOUND).await;
+    let tools = McpTools::builder().server(remote(&url)).build().await.unwrap();
+    server.replace("Does act.");
+    let contents = tools.read_resource("s", "test://a").await.unwrap();
+    assert_eq!(contents[0].text(), Some("read"));
 }
