@@ -32,6 +32,8 @@ pub(super) struct Catalog {
     pub(super) tools: Vec<Tool>,
     pub(super) left_out: Vec<LeftOut>,
     connection: Weak<Connection>,
+    /// The changes that the server had reported before.
+    changes: u64,
     fresh_until: Option<Instant>,
 }
 
@@ -67,23 +69,18 @@ impl ServerTools {
     }
 
     async fn catalog_of(&self, connection: Arc<Connection>) -> Result<Arc<Catalog>> {
-        let has_changed = connection.take_tools_changed();
+        let changes = connection.tool_changes();
         if let Some(catalog) = self.last_catalog()
-            && !has_changed
-            && catalog.is_fresh(&connection)
+            && catalog.is_fresh(&connection, changes)
         {
             return Ok(catalog);
         }
-        let catalog = self.list(&connection).await.inspect_err(|_| {
-            // The next call lists again, also if the server reports the change only once.
-            *self.catalog.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        })?;
-        let catalog = Arc::new(catalog);
+        let catalog = Arc::new(self.list(&connection, changes).await?);
         *self.catalog.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&catalog));
         Ok(catalog)
     }
 
-    async fn list(&self, connection: &Arc<Connection>) -> Result<Catalog> {
+    async fn list(&self, connection: &Arc<Connection>, changes: u64) -> Result<Catalog> {
         let server = &self.source.link.server;
         let mut listing = Listing { entries: Vec::new(), fresh_until: None };
         if connection.offers(|capabilities| capabilities.tools.is_some()) {
@@ -92,8 +89,14 @@ impl ServerTools {
             listing =
                 tools.map_err(|failure| failure.into_error(&server.name, "list its tools"))?;
         }
+        self.check_names(&listing.entries)?;
+        let hidden = self.source.compare(connection, changes, &listing.entries)?;
         let mut selection = Selection::new(&server.name);
-        for tool in self.accepted(connection, &listing.entries, &mut selection)? {
+        for tool in listing.entries.iter().filter(|tool| server.rules.uses(&tool.name)) {
+            if hidden.contains(tool.name.as_ref()) {
+                selection.leave_out(&tool.name, "it differs from its pin".to_owned());
+                continue;
+            }
             match Definition::new(tool) {
                 Ok(definition) => selection.add(self.tool(definition))?,
                 Err(reason) => selection.leave_out(&tool.name, reason),
@@ -104,33 +107,17 @@ impl ServerTools {
         }
         let connection = Arc::downgrade(connection);
         let (tools, left_out) = (selection.tools, selection.left_out);
-        Ok(Catalog { tools, left_out, connection, fresh_until: listing.fresh_until })
+        Ok(Catalog { tools, left_out, connection, changes, fresh_until: listing.fresh_until })
     }
 
-    /// Returns the tools that the application uses, and whose pins match.
-    fn accepted<'t>(
-        &self,
-        connection: &Arc<Connection>,
-        tools: &'t [RemoteTool],
-        selection: &mut Selection<'_>,
-    ) -> Result<Vec<&'t RemoteTool>> {
-        let server = &self.source.link.server;
+    fn check_names(&self, tools: &[RemoteTool]) -> Result<()> {
         let mut seen = BTreeSet::new();
-        if let Some(twice) = tools.iter().find(|tool| !seen.insert(tool.name.as_ref())) {
-            let name = crate::clean::clean_text(&twice.name, 128);
-            let message = format!("MCP server `{}` lists two tools `{name}`", server.name);
-            return Err(Error::configuration(message));
-        }
-        let hidden = self.source.compare(connection, tools)?;
-        let mut accepted = Vec::new();
-        for tool in tools.iter().filter(|tool| server.rules.uses(&tool.name)) {
-            if hidden.contains(tool.name.as_ref()) {
-                selection.leave_out(&tool.name, "it differs from its pin".to_owned());
-            } else {
-                accepted.push(tool);
-            }
-        }
-        Ok(accepted)
+        let Some(twice) = tools.iter().find(|tool| !seen.insert(tool.name.as_ref())) else {
+            return Ok(());
+        };
+        let (server, name) =
+            (&self.source.link.server.name, crate::clean::clean_text(&twice.name, 128));
+        Err(Error::configuration(format!("MCP server `{server}` lists two tools `{name}`")))
     }
 
     fn tool(&self, definition: Definition) -> (String, Tool) {
@@ -154,8 +141,9 @@ impl ServerTools {
 }
 
 impl Catalog {
-    fn is_fresh(&self, connection: &Arc<Connection>) -> bool {
+    fn is_fresh(&self, connection: &Arc<Connection>, changes: u64) -> bool {
         std::ptr::eq(self.connection.as_ptr(), Arc::as_ptr(connection))
+            && self.changes == changes
             && self.fresh_until.is_none_or(|until| Instant::now() < until)
     }
 }

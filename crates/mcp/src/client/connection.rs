@@ -41,7 +41,7 @@ pub(super) struct Connection {
     inbox: Arc<Inbox>,
     pub(super) user_wait: UserWait,
     session: SessionStream,
-    /// The notices of changes of a modern server. Read when the tools are selected.
+    /// The notices of changes of a modern server. Read when the tools are selected or called.
     subscription: Mutex<Option<Subscription>>,
 }
 
@@ -159,25 +159,25 @@ impl Connection {
         !(is_closed || self.session.is_lost())
     }
 
-    /// Returns `true` if the server reported a change of its tools since the last call of this method.
-    pub(super) fn take_tools_changed(&self) -> bool {
+    /// Returns how often the server has reported a change of its tools.
+    pub(super) fn tool_changes(&self) -> u64 {
         let mut subscription = self.subscription.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(open) = subscription.as_mut() {
             match open.next().now_or_never() {
                 None => break,
                 Some(Ok(Some(ServerNotification::ToolListChangedNotification(_)))) => {
-                    self.inbox.set_tools_changed();
+                    self.inbox.add_tool_change();
                 }
                 Some(Ok(Some(_))) => {}
                 // Changes since then are unknown.
                 Some(Ok(None) | Err(_)) => {
-                    self.inbox.set_tools_changed();
+                    self.inbox.add_tool_change();
                     *subscription = None;
                 }
             }
         }
         drop(subscription);
-        self.inbox.take_tools_changed()
+        self.inbox.tool_changes()
     }
 
     /// Returns `true` if the server offers tools, resources or prompts, as `select` reads from its capabilities.

@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
@@ -29,7 +29,7 @@ pub(super) struct Handler {
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     progress: Mutex<Listeners>,
-    tools_changed: AtomicBool,
+    tool_changes: AtomicU64,
     open_questions: AtomicUsize,
 }
 
@@ -42,12 +42,12 @@ impl Inbox {
     }
 
     /// Returns `true` if the server reported a change of its tools since the last call of this method.
-    pub(super) fn take_tools_changed(&self) -> bool {
-        self.tools_changed.swap(false, Ordering::AcqRel)
+    pub(super) fn tool_changes(&self) -> u64 {
+        self.tool_changes.load(Ordering::Acquire)
     }
 
-    pub(super) fn set_tools_changed(&self) {
-        self.tools_changed.store(true, Ordering::Release);
+    pub(super) fn add_tool_change(&self) {
+        self.tool_changes.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Returns `true` while the user is asked.
@@ -87,7 +87,7 @@ impl ClientHandler for Handler {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.inbox.set_tools_changed();
+        self.inbox.add_tool_change();
     }
 
     fn get_info(&self) -> ClientConfig {

@@ -13,7 +13,8 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// A server can change its tools after the application has accepted them. With pins, the definitions of the first
 /// connection are the accepted ones: name, title, description, both schemas and annotations of each tool, and the set
-/// of tools. They are compared after each listing.
+/// of tools. They are compared after each listing. A call first lists the tools again if the server has reported a change
+/// or is connected again, and is not sent if its tool differs.
 ///
 /// The first connection to a server writes its digests to the file; review the tools before, for example with
 /// [`McpTools::tools`](super::McpTools::tools), and keep the file under version control. To accept a change, delete

@@ -104,7 +104,7 @@ impl RemoteCall {
         }
     }
 
-    /// Compares the tool with its pin, if the connection is a new one.
+    /// Compares the tool with its pin, if it may have changed since the last comparison.
     async fn compare(&self, connection: &Arc<Connection>) -> Result<(), ToolError> {
         let hidden = self.source.is_hidden(connection, &self.params.name);
         match before_sending(&self.input, hidden).await? {

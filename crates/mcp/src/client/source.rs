@@ -22,6 +22,8 @@ pub(super) struct Source {
 #[derive(Default)]
 struct Compared {
     connection: Weak<Connection>,
+    /// The changes that the server had reported before.
+    changes: u64,
     hidden: Arc<BTreeSet<String>>,
 }
 
@@ -31,7 +33,8 @@ impl Source {
         Self { link: Link::new(server), calls, pins, compared: Mutex::default() }
     }
 
-    /// Compares the tools of a connection with their pins, and returns the tools to hide.
+    /// Compares the tools of a connection with their pins, and returns the tools to hide. `changes` is the number of
+    /// [changes](Connection::tool_changes) that the server had reported before it listed them.
     ///
     /// # Errors
     ///
@@ -39,19 +42,20 @@ impl Source {
     pub(super) fn compare(
         &self,
         connection: &Arc<Connection>,
+        changes: u64,
         tools: &[Tool],
     ) -> Result<Arc<BTreeSet<String>>> {
         let Some(pins) = &self.pins else { return Ok(Arc::default()) };
         let server = &self.link.server;
         let hidden = Arc::new(pins.check(&server.name, tools, |name| server.rules.uses(name))?);
-        let compared =
-            Compared { connection: Arc::downgrade(connection), hidden: Arc::clone(&hidden) };
+        let (connection, known) = (Arc::downgrade(connection), Arc::clone(&hidden));
+        let compared = Compared { connection, changes, hidden: known };
         *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = compared;
         Ok(hidden)
     }
 
-    /// Returns `true` if the tool of a connection differs from its pin. Lists the tools of a connection that was opened
-    /// since the last listing, which may lead to another version of the server.
+    /// Returns `true` if the tool of a connection differs from its pin. Lists the tools if the server has reported a change
+    /// since the last listing, or if the connection is another one, which may lead to another version of the server.
     ///
     /// # Errors
     ///
@@ -61,20 +65,21 @@ impl Source {
         if self.pins.is_none() {
             return Ok(false);
         }
-        if let Some(hidden) = self.hidden(connection) {
+        let changes = connection.tool_changes();
+        if let Some(hidden) = self.hidden(connection, changes) {
             return Ok(hidden.contains(tool));
         }
         let server = &self.link.server;
         let listing = connection.list::<Tool>(server.connect_timeout).await;
         let listing =
             listing.map_err(|failure| failure.into_error(&server.name, "list its tools"))?;
-        Ok(self.compare(connection, &listing.entries)?.contains(tool))
+        Ok(self.compare(connection, changes, &listing.entries)?.contains(tool))
     }
 
-    /// Returns the tools to hide if the tools of the connection were compared.
-    fn hidden(&self, connection: &Arc<Connection>) -> Option<Arc<BTreeSet<String>>> {
+    /// Returns the tools to hide if the tools of the connection were compared since the last change.
+    fn hidden(&self, connection: &Arc<Connection>, changes: u64) -> Option<Arc<BTreeSet<String>>> {
         let compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_current = std::ptr::eq(compared.connection.as_ptr(), Arc::as_ptr(connection));
-        is_current.then(|| Arc::clone(&compared.hidden))
+        let is_same = std::ptr::eq(compared.connection.as_ptr(), Arc::as_ptr(connection));
+        (is_same && compared.changes == changes).then(|| Arc::clone(&compared.hidden))
     }
 }
