@@ -106,10 +106,10 @@
 //! Sampling, roots, and the experimental tasks of the revision 2025-11-25 are not supported. Neither are some extensions of
 //! the authorization: proof of possession (`DPoP`), enterprise-managed authorization and workload identities.
 //!
-//! A message of a server has at most 16 MiB, a request of a client 4 MiB
-//! ([`McpServerBuilder::max_request_bytes`]). Both have at most 250,000 structural
-//! characters (`[`, `{`, `:`, `,`) outside of strings, because a parsed value needs about 130 bytes. A larger answer in a
-//! stream of messages is skipped, so that its call ends at the time limit. A client gets the status 413 for a larger request.
+//! A message of a server has at most 16 MiB, a request of a client 4 MiB ([`McpServerBuilder::max_request_bytes`]). Both
+//! have at most 250,000 structural characters (`[`, `{`, `:`, `,`) outside of strings, because a parsed value needs about
+//! 130 bytes. A larger message in a stream is skipped, so that its call ends with the stream or at the time limit. A client
+//! gets the status 413 for a larger request.
 
 mod clean;
 mod client;

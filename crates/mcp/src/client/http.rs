@@ -171,7 +171,7 @@ impl HttpClient {
     }
 }
 
-/// The methods with other limits of the trait have these as their defaults.
+/// The methods of the trait with limits call these, which have their own.
 impl StreamableHttpClient for HttpClient {
     type Error = reqwest::Error;
 

@@ -186,6 +186,9 @@ impl RemoteServer {
     }
 
     /// Adds an HTTP header to each request. No effect on child processes.
+    ///
+    /// The headers of the transport are errors when [`McpTools`](super::McpTools) are built: `accept`, `content-type`,
+    /// `last-event-id`, and those of MCP.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         if let Endpoint::Http(endpoint) = &mut self.endpoint {
             endpoint.headers.push((name.into(), value.into()));

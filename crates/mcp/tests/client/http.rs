@@ -165,6 +165,7 @@ async fn invalid_urls_and_headers_are_errors() {
         RemoteServer::http("s", "file:///etc/passwd"),
         RemoteServer::http("s", "nonsense"),
         RemoteServer::http("s", "http://127.0.0.1:9/").header("a b", "c"),
+        RemoteServer::http("s", "http://127.0.0.1:9/").header("Accept", "c"),
     ] {
         let error = McpTools::builder().server(remote).build().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
