@@ -10,6 +10,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 
+/// Most bytes of a message of a server.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+
 /// Most of the characters `[`, `{`, `:` and `,` that a message has outside of strings.
 pub(crate) const MAX_STRUCTURE: usize = 250_000;
 
@@ -23,7 +26,7 @@ pub(crate) struct MessageSize {
     is_escaped: bool,
 }
 
-/// What ends a message of a stream.
+/// The end of a message in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Line,

@@ -89,7 +89,7 @@ impl ServerTools {
             listing =
                 tools.map_err(|failure| failure.into_error(&server.name, "list its tools"))?;
         }
-        self.check_names(&listing.entries)?;
+        check_names(&server.name, &listing.entries)?;
         let hidden = self.source.compare(connection, changes, &listing.entries)?;
         let mut selection = Selection::new(&server.name);
         for tool in listing.entries.iter().filter(|tool| server.rules.uses(&tool.name)) {
@@ -108,16 +108,6 @@ impl ServerTools {
         let connection = Arc::downgrade(connection);
         let (tools, left_out) = (selection.tools, selection.left_out);
         Ok(Catalog { tools, left_out, connection, changes, fresh_until: listing.fresh_until })
-    }
-
-    fn check_names(&self, tools: &[RemoteTool]) -> Result<()> {
-        let mut seen = BTreeSet::new();
-        let Some(twice) = tools.iter().find(|tool| !seen.insert(tool.name.as_ref())) else {
-            return Ok(());
-        };
-        let (server, name) =
-            (&self.source.link.server.name, crate::clean::clean_text(&twice.name, 128));
-        Err(Error::configuration(format!("MCP server `{server}` lists two tools `{name}`")))
     }
 
     fn tool(&self, definition: Definition) -> (String, Tool) {
@@ -146,6 +136,16 @@ impl Catalog {
             && self.changes == changes
             && self.fresh_until.is_none_or(|until| Instant::now() < until)
     }
+}
+
+fn check_names(server: &str, tools: &[RemoteTool]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = tools.iter().find(|tool| !seen.insert(tool.name.as_ref())) {
+        let name = crate::clean::clean_text(&twice.name, 128);
+        let message = format!("MCP server `{server}` lists two tools `{name}`");
+        return Err(Error::configuration(message));
+    }
+    Ok(())
 }
 
 /// The tools of a listing that are offered to models, by the name that models see.

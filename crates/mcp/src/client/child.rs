@@ -1,8 +1,7 @@
 //! Servers that are child processes.
 
 use super::endpoint::Program;
-use super::wire::MAX_MESSAGE_BYTES;
-use crate::message_limit::FilteredLines;
+use crate::message_limit::{FilteredLines, MAX_MESSAGE_BYTES};
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleClient;

@@ -41,7 +41,7 @@ impl Inbox {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns `true` if the server reported a change of its tools since the last call of this method.
+    /// Returns how often the server has reported a change of its tools.
     pub(super) fn tool_changes(&self) -> u64 {
         self.tool_changes.load(Ordering::Acquire)
     }

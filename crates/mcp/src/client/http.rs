@@ -75,15 +75,18 @@ const RESERVED: &[&str] =
 ///
 /// Fails if a name or a value is invalid, or if the header belongs to the transport.
 pub(super) fn headers(headers: &[(String, String)]) -> Result<Headers> {
+    let invalid = || Error::configuration("invalid HTTP header for an MCP server");
     let parse = |(name, value): &(String, String)| {
-        let name = HeaderName::try_from(name.as_str()).ok()?;
-        let name = Some(name).filter(|name| !RESERVED.contains(&name.as_str()))?;
-        let mut value = HeaderValue::try_from(value.as_str()).ok()?;
+        let name = HeaderName::try_from(name.as_str()).map_err(|_| invalid())?;
+        if RESERVED.contains(&name.as_str()) {
+            let message = format!("the transport of MCP sets the HTTP header `{name}`; remove it");
+            return Err(Error::configuration(message));
+        }
+        let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| invalid())?;
         value.set_sensitive(true);
-        Some((name, value))
+        Ok((name, value))
     };
-    let parsed: Option<Headers> = headers.iter().map(parse).collect();
-    parsed.ok_or_else(|| Error::configuration("invalid HTTP header for an MCP server"))
+    headers.iter().map(parse).collect()
 }
 
 /// Adds the headers of the call that a message belongs to.

@@ -1,7 +1,6 @@
 //! One request of streamable HTTP, and its response.
 
-use super::wire::MAX_MESSAGE_BYTES;
-use crate::message_limit::{End, MAX_STRUCTURE, MessageFilter, MessageSize};
+use crate::message_limit::{End, MAX_MESSAGE_BYTES, MAX_STRUCTURE, MessageFilter, MessageSize};
 use bytes::BytesMut;
 use futures_util::stream::{BoxStream, StreamExt};
 use http_body_util::BodyExt;
@@ -26,6 +25,9 @@ pub(super) type Headers = HashMap<HeaderName, HeaderValue>;
 pub(super) type Failure = StreamableHttpError<reqwest::Error>;
 pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
 
+/// The media types of answers.
+const ACCEPTED: &str = "text/event-stream, application/json";
+
 /// Most bytes of a response that is not a message, for its error.
 const MAX_DIAGNOSTIC: usize = 1024;
 
@@ -40,9 +42,7 @@ pub(super) struct Target {
 
 impl Target {
     fn request(self, client: &Client, method: Method) -> RequestBuilder {
-        let mut request = client
-            .request(method, &*self.uri)
-            .header(ACCEPT, [EVENT_STREAM_MIME_TYPE, JSON_MIME_TYPE].join(", "));
+        let mut request = client.request(method, &*self.uri).header(ACCEPT, ACCEPTED);
         if let Some(session_id) = &self.session_id {
             request = request.header(HEADER_SESSION_ID, &**session_id);
         }

@@ -13,9 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Most bytes of a message of a server.
-pub(super) const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-
 /// The state of a transport, for the callers of its connection.
 #[derive(Debug, Default)]
 pub(super) struct Wire {

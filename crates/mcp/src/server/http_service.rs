@@ -3,22 +3,21 @@
 use super::handler::Handler;
 use super::principal::Authentication;
 use super::sessions::{CALLER, Sessions};
-use crate::message_limit::MessageSize;
+use crate::message_limit::{MAX_STRUCTURE, MessageSize};
 use bytes::{Buf, Bytes};
 use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::StreamExt;
 use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, BodyStream, Full, StreamBody};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, ready};
-
-const TOO_LARGE: &str = "Payload Too Large: more than 250000 structural characters of JSON";
+use std::task::{Context, Poll};
 
 /// The HTTP endpoint of an [`McpServer`](super::McpServer): streamable HTTP, for sessions and for the stateless
 /// revision.
@@ -58,12 +57,15 @@ impl McpHttpService {
             parts.extensions.insert(principal);
         }
         let closes_session = parts.method == Method::DELETE;
-        let body = MessageBody::new(body);
-        let too_large = Arc::clone(&body.too_large);
+        let too_large = Arc::new(AtomicBool::new(false));
+        let body = limited(body, Arc::clone(&too_large));
         let handling = self.inner.handle(Request::from_parts(parts, body));
         let mut response = CALLER.scope(caller, Box::pin(handling)).await.map(McpHttpBody);
         if too_large.load(Ordering::Relaxed) {
-            return refused(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+            let reason = format!(
+                "Payload Too Large: at most {MAX_STRUCTURE} structural characters of JSON are accepted"
+            );
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, reason);
         }
         // The session is closed already, and the official Python client takes 202 for a failure.
         if closes_session && response.status() == StatusCode::ACCEPTED {
@@ -73,8 +75,8 @@ impl McpHttpService {
     }
 }
 
-fn refused(status: StatusCode, reason: &'static str) -> Response<McpHttpBody> {
-    let mut response = Response::new(McpHttpBody(Full::from(reason).boxed()));
+fn refused(status: StatusCode, reason: impl Into<Bytes>) -> Response<McpHttpBody> {
+    let mut response = Response::new(McpHttpBody(Full::new(reason.into()).boxed()));
     *response.status_mut() = status;
     response
 }
@@ -130,50 +132,20 @@ impl Body for McpHttpBody {
     }
 }
 
-/// The body of a request, which fails if it has too many values to be parsed.
-struct MessageBody<B> {
-    body: Pin<Box<B>>,
-    size: MessageSize,
-    too_large: Arc<AtomicBool>,
-}
-
-impl<B> MessageBody<B> {
-    fn new(body: B) -> Self {
-        // The transport limits the bytes.
-        let size = MessageSize::new(usize::MAX);
-        Self { body: Box::pin(body), size, too_large: Arc::default() }
-    }
-}
-
-impl<B: Body> Body for MessageBody<B>
+/// Returns the body of a request. It fails and sets the flag if it has too many values to be parsed. The transport limits
+/// the bytes.
+fn limited<B>(body: B, too_large: Arc<AtomicBool>) -> impl Body<Data = Bytes, Error = String>
 where
-    B::Error: fmt::Display,
+    B: Body<Error: fmt::Display>,
 {
-    type Data = Bytes;
-    type Error = String;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, String>>> {
-        let Some(frame) = ready!(self.body.as_mut().poll_frame(context)) else {
-            return Poll::Ready(None);
-        };
+    let mut size = MessageSize::new(usize::MAX);
+    StreamBody::new(BodyStream::new(body).map(move |frame| {
         let frame = frame.map_err(|error| error.to_string())?;
         let frame = frame.map_data(|mut data| data.copy_to_bytes(data.remaining()));
-        let fits = |bytes: &Bytes| self.size.add(bytes);
-        if !frame.data_ref().is_none_or(fits) {
-            self.too_large.store(true, Ordering::Relaxed);
-            return Poll::Ready(Some(Err(TOO_LARGE.to_owned())));
+        if frame.data_ref().is_none_or(|bytes| size.add(bytes)) {
+            return Ok(frame);
         }
-        Poll::Ready(Some(Ok(frame)))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+        too_large.store(true, Ordering::Relaxed);
+        Err("too many values".to_owned())
+    }))
 }

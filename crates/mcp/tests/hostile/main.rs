@@ -14,13 +14,14 @@
 #[path = "../client/agent.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod agent;
+mod behavior;
 mod server;
 mod transport;
 
 use agent::{Told, call, offered};
 use ai_services::mcp::{Era, McpPins, McpTools, OnChange, RemoteServer};
 use ai_services::{Error, ErrorKind};
-use server::{Behavior, Method};
+use behavior::{Behavior, Method};
 use std::time::{Duration, Instant};
 use transport::{BOTH, Transport, against, alone};
 
@@ -38,6 +39,12 @@ async fn build(remote: RemoteServer) -> ai_services::Result<McpTools> {
 
 async fn rejected(remote: RemoteServer) -> Error {
     build(remote).await.unwrap_err()
+}
+
+/// Connects to a server that does not become usable within the limit.
+async fn fails_to_connect(remote: RemoteServer) {
+    let error = rejected(remote.connect_timeout(LIMIT)).await;
+    assert!(matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection), "{error}");
 }
 
 /// Calls the tool, and then the honest tool on the connection that the server has left usable, or on another one.
@@ -71,13 +78,7 @@ async fn left_out(remote: RemoteServer) -> String {
 fn server_that_never_answers_is_a_timeout() {
     alone(|| {
         for method in [Method::Handshake, Method::List] {
-            against(Behavior::Silent(method), BOTH, ERAS, LIMIT * 2, async |remote| {
-                let error = rejected(remote.connect_timeout(LIMIT)).await;
-                assert!(
-                    matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection),
-                    "{error}"
-                );
-            });
+            against(Behavior::Silent(method), BOTH, ERAS, LIMIT * 2, fails_to_connect);
         }
     });
 }
@@ -104,13 +105,7 @@ fn second_answer_is_ignored() {
 fn handshake_and_list_of_a_gibibyte_are_errors() {
     alone(|| {
         for method in [Method::Handshake, Method::List] {
-            against(Behavior::HugeMessage(method), BOTH, ERAS, LIMIT * 2, async |remote| {
-                let error = rejected(remote.connect_timeout(LIMIT)).await;
-                assert!(
-                    matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection),
-                    "{error}"
-                );
-            });
+            against(Behavior::HugeMessage(method), BOTH, ERAS, LIMIT * 2, fails_to_connect);
         }
     });
 }
@@ -160,13 +155,7 @@ fn bodies_of_a_gibibyte_are_unknown() {
 fn handshake_and_list_of_seven_million_values_are_errors() {
     alone(|| {
         for method in [Method::Handshake, Method::List] {
-            against(Behavior::ManyValues(method), BOTH, ERAS, LIMIT * 2, async |remote| {
-                let error = rejected(remote.connect_timeout(LIMIT)).await;
-                assert!(
-                    matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection),
-                    "{error}"
-                );
-            });
+            against(Behavior::ManyValues(method), BOTH, ERAS, LIMIT * 2, fails_to_connect);
         }
     });
 }
@@ -206,10 +195,7 @@ fn repeated_cursor_is_an_error() {
 #[test]
 fn schema_of_ten_thousand_levels_is_an_error() {
     alone(|| {
-        against(Behavior::DeepSchema, BOTH, ERAS, LIMIT * 2, async |remote| {
-            let error = rejected(remote.connect_timeout(LIMIT)).await;
-            assert!(matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection), "{error}");
-        });
+        against(Behavior::DeepSchema, BOTH, ERAS, LIMIT * 2, fails_to_connect);
     });
 }
 

@@ -1,6 +1,7 @@
 //! Runs a client against a hostile server over each transport, and measures its time and memory.
 
-use crate::server::{Behavior, HostileServer};
+use crate::behavior::Behavior;
+use crate::server::HostileServer;
 use ai_services::mcp::{Era, RemoteServer};
 use std::process::Command;
 use std::sync::OnceLock;
